@@ -82,6 +82,8 @@ class Hub:
         self.pages = 0
         """Pages open now."""
         self.state = "starting"
+        self._reads_to: int | None = None
+        """Up to which position a recording is still read; None: all of it was."""
 
     @property
     def page(self) -> Page:
@@ -93,6 +95,7 @@ class Hub:
         info = await self._bus.info()
         recent = 0 if self._file else info.last_seq - self.settings.history_messages + 1
         start = max(info.first_seq, recent, 1)
+        self._reads_to = info.last_seq if self._file and info.last_seq >= start else None
         self._report("catching_up" if info.last_seq >= start else "live")
         self.past.whole = start <= max(info.first_seq, 1)
         self._started.set()
@@ -109,6 +112,8 @@ class Hub:
                     self._page = after_event(self._page, arrival)
                     if self.past.whole:
                         self.past.archive.add(self._page, arrival)
+                if message.seq >= info.last_seq:
+                    self._reads_to = None
                 self._report("live" if message.seq >= info.last_seq else "catching_up")
                 if len(message.data) > LARGE_BYTES:
                     await asyncio.sleep(0)  # pages are served between two large messages
@@ -246,7 +251,9 @@ class Hub:
         self._wake()
 
     def _sections(self, page: Page, replay: str) -> dict[str, Any]:
-        return sections_of(page, self._origin, replay, self._file, self._appended_ms())
+        return sections_of(
+            page, self._origin, replay, self._file, self._appended_ms(), self._reads_to
+        )
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

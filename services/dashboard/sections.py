@@ -31,17 +31,27 @@ RECENT_REACTIONS = 24
 
 
 def sections_of(
-    page: Page, origin: Origin, replay: str = "", file: str = "", appended_ms: int | None = None
+    page: Page,
+    origin: Origin,
+    replay: str = "",
+    file: str = "",
+    appended_ms: int | None = None,
+    reads_to: int | None = None,
 ) -> dict[str, Any]:
     """Return every section by name; each is plain JSON.
 
     `replay` says how far a replay is, `file` names a recording; both are empty for a live stack. `appended_ms`
-    says when a recording was last added to that may still be written.
+    says when a recording was last added to that may still be written, `reads_to` up to which event it is still read.
     """
     decided = page.overview.cycles.newest_decided
     return {
         "head": _head(page, origin, replay)
-        | {"file": file or None, "grows": appended_ms is not None, "appended_ms": appended_ms},
+        | {
+            "file": file or None,
+            "grows": appended_ms is not None,
+            "appended_ms": appended_ms,
+            "reads_to": reads_to,
+        },
         "agents": _agents(),
         "layers": _layers(page),
         "cluster": _cluster(page),

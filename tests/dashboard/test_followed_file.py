@@ -116,7 +116,7 @@ def test_the_page_follows_a_file_that_is_being_written(tmp_path: Path) -> None:
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH")
 def test_a_file_whose_writer_was_killed_is_said_to_have_stopped_growing(tmp_path: Path) -> None:
-    """The badge says since when, stays in the top bar's one line at 1440 px, and follows once more is written."""
+    """The badge says since when, and each layer; it stays in the bar's one line and follows once more is written."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     path = tmp_path / "before-the-rolling-update.fslog"
     writer, messages = half_written(path)
@@ -129,6 +129,7 @@ def test_a_file_whose_writer_was_killed_is_said_to_have_stopped_growing(tmp_path
         page.goto(url)
         badge = page.get_by_test_id("live")
         playwright.expect(badge).to_have_text("stopped growing10 min ago")
+        playwright.expect(page.get_by_test_id("layer-decision")).to_contain_text("10 min ago")
         name = page.locator("header.bar h1").bounding_box()
         assert abs(badge.bounding_box()["y"] - name["y"]) < name["height"]
         for message in messages[HALF:]:

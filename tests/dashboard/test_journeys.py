@@ -11,7 +11,7 @@ import pytest
 from services.dashboard.app import PAGES
 from tests.architecture.source_tree import ROOT
 from tests.dashboard.test_file_view import url  # noqa: F401 - a fixture
-from tests.dashboard.test_page import CHROMIUM, FLAGS, PATIENCE_MILLISECONDS
+from tests.dashboard.test_page import CHROMIUM, FLAGS, PATIENCE_MILLISECONDS, TOO_WIDE
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 expect = playwright.expect
@@ -189,14 +189,34 @@ def test_every_page_can_be_read_by_everybody(
     assert found == []
 
 
+def test_a_recording_that_was_opened_while_it_was_read_can_be_scrubbed_to_its_end(
+    page: playwright.Page,
+) -> None:
+    """The bar's outline grows with what is read, of a file that nobody writes any more, too."""
+    slider = page.get_by_role("slider", name="Moment of the log")
+    expect(slider).to_have_attribute("aria-valuemax", re.compile(r"\d{4,}"))
+    whole = slider.get_attribute("aria-valuemax")
+
+    def early(route: playwright.Route) -> None:
+        outline = route.fetch().json()
+        begun = {"last_seq": outline["first_seq"] + 9, "last_ms": outline["first_ms"] + 999}
+        route.fulfill(json={**outline, **begun, "marks": []})
+
+    page.route("**/api/outline?after=0", early)
+    page.reload()
+    expect(slider).to_have_attribute("aria-valuemax", "999")
+    expect(slider).to_have_attribute("aria-valuemax", whole)
+
+
 @pytest.mark.parametrize("address", PAGES)
 def test_every_page_fits_a_narrow_screen(page: playwright.Page, address: str) -> None:
-    """At 320 px, which is also 1,280 px at 400 %, nobody scrolls sideways."""
+    """At 320 px, which is also 1,280 px at 400 %, nobody scrolls sideways, neither the page nor one of its panels."""
     page.set_viewport_size({"width": 320, "height": 800})
     page.goto(f"/{address}")
     page.locator(f"main[data-page={address}] .panel").first.wait_for()
 
     assert page.evaluate("document.documentElement.scrollWidth") == 320
+    assert page.evaluate(TOO_WIDE) == []
 
 
 def test_times_are_told_in_utc_as_the_browser_has_them_or_from_the_moment_shown(

@@ -55,6 +55,16 @@ def test_a_number_can_be_told_from_its_threshold() -> None:
     assert [number_beside(value, other) for value, other in PAIRS] == shown
 
 
+def test_an_age_of_days_is_told_in_days() -> None:
+    """Nobody reads 7,992 hours."""
+    assert _evaluate("[90, 5400, 100000, 28770000].map(f.age)") == [
+        "90 s",
+        "90 min",
+        "28 h",
+        "333 d",
+    ]
+
+
 @pytest.mark.parametrize("name", ["number", "signed", "percent", "age", "watts"])
 def test_no_text_of_the_page_has_an_odd_number(name: str) -> None:
     """No exponent, no NaN and no tail of decimals, whatever a log holds; nothing is called missing."""

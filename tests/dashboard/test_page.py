@@ -16,7 +16,7 @@ from tests import builders
 from tests.dashboard.built_cycles import cycles, one_cycle
 from tests.dashboard.served_page import FilledLog, ServedPage, served_over
 from tests.patience import HANGS_SECONDS
-from tests.score_events import make_difference
+from tests.score_events import make_difference, make_judgement
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -31,6 +31,9 @@ FLAGS = [
 ]
 PATIENCE_MILLISECONDS = 900_000.0
 """A machine that builds container images beside this stood still for half a minute."""
+TOO_WIDE = """() => [...document.querySelectorAll("main .panel .body")]
+    .filter(body => body.scrollWidth > body.clientWidth)
+    .map(body => `${body.parentElement.dataset.testid}: ${body.scrollWidth} px in ${body.clientWidth}`)"""
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
@@ -219,6 +222,18 @@ def test_a_narrow_screen_shows_the_page_in_its_width(page: playwright.Page, widt
     assert page.evaluate("document.documentElement.scrollWidth") == width, page.evaluate(
         past, width
     )
+
+
+@pytest.mark.parametrize("width", [1440, 900, 390])
+def test_no_table_of_the_overview_is_wider_than_its_panel(
+    page: playwright.Page, served_page: ServedPage, width: int
+) -> None:
+    """What a panel does not show it says; columns beyond its right edge nobody looks for."""
+    page.set_viewport_size({"width": width, "height": 900})
+    served_page.store([builders.stamp_event(make_judgement(cycle=12))])
+    page.get_by_test_id("promotion-age-risk").wait_for()
+
+    assert page.evaluate(TOO_WIDE) == []
 
 
 def test_a_hidden_page_lets_go_of_its_connection(

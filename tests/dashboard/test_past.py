@@ -84,6 +84,25 @@ async def test_a_moment_is_what_was_the_newest_state_then(
     assert json.loads(json.dumps(sections_of(page, origin))) == moment["sections"]
 
 
+async def test_a_recording_says_how_far_it_is_read() -> None:
+    """Until its end was read, what is shown is not its end, and the badge can say so; then nothing more."""
+    bus = RecordingBus(RECORDING)
+    told: list[int | None] = []
+
+    def listen(_state: str, _seq: int) -> None:
+        told.append(hub.now()["sections"]["head"].get("reads_to"))
+
+    hub = Hub(SETTINGS, bus, SystemClock(), origin_of(bus), listen, file="v2.fslog")
+    following = asyncio.create_task(hub.follow())
+    last = (await bus.info()).last_seq
+    while hub.page.overview.seq < last:
+        await asyncio.sleep(0)
+    following.cancel()
+
+    assert told == [last] * (len(told) - 1) + [None]
+    assert len(told) > 1
+
+
 async def test_a_past_cycle_tells_what_explain_tells(capsys: pytest.CaptureFixture[str]) -> None:
     """The decision, its score and what it became at the end of the log are those of `foresail explain`."""
     asked = ["explain", "9", "--recording", str(RECORDING), "--json"]

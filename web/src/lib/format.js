@@ -58,7 +58,8 @@ export function age(seconds) {
   if (whole < 9.95) return `${whole.toFixed(1)} s`;
   if (whole < 120) return `${Math.round(whole)} s`;
   if (whole < 7200) return `${Math.round(whole / 60)} min`;
-  return `${Math.round(whole / 3600)} h`;
+  if (whole < 172800) return `${Math.round(whole / 3600)} h`;
+  return `${Math.round(whole / 86400)} d`;
 }
 
 /** @param {number | null | undefined} value */

@@ -26,6 +26,8 @@ class Moment {
   #next = "";
   #clock = 0;
   #wanted = 0;
+  /** The newest event when incidents were asked for. */
+  #incidentsTo = 0;
 
   get at(): number | null {
     return address.number("at");
@@ -38,7 +40,7 @@ class Moment {
 
   start(): void {
     void this.#readOutline();
-    setInterval(() => { if (!document.hidden && feed.goesOn) void this.#readOutline(); }, OUTLINE_MS);
+    setInterval(() => { if (!document.hidden) this.#readOn(); }, OUTLINE_MS);
     setInterval(() => this.#tick(), TICK_MS);
     setInterval(() => { if (!document.hidden && feed.goesOn) void this.#readIncidents(); }, INCIDENTS_MS);
   }
@@ -78,6 +80,13 @@ class Moment {
     this.playing = !this.playing;
     if (this.playing && (this.at === null || this.ms === this.outline?.last_ms)) this.show({ ms: this.outline?.first_ms ?? 0 });
     this.#clock = 0;
+  }
+
+  /** Ask for what came since; of a sealed file, too, as long as the server still reads it. */
+  #readOn(): void {
+    const head = feed.sections.head;
+    if (feed.goesOn || (head && (this.outline?.last_seq ?? 0) < head.seq)) void this.#readOutline();
+    if (!feed.goesOn && head && head.reads_to === null && this.#incidentsTo < head.seq) void this.#readIncidents();
   }
 
   #cycle(): number | null {
@@ -126,6 +135,7 @@ class Moment {
   }
 
   async #readIncidents(): Promise<void> {
+    this.#incidentsTo = feed.sections.head?.seq ?? 0;
     const answer = await ask("/api/incidents");
     if (!answer?.ok) return;
     const { incidents } = (await answer.json()) as { incidents: Incident[] };

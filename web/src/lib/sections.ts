@@ -21,6 +21,8 @@ export interface Head {
   grows: boolean;
   /** When it was last added to, wall time; null where nothing more comes. */
   appended_ms: number | null;
+  /** Up to which event the file is still read; null once it is. */
+  reads_to: number | null;
   outage: string | null;
   stale: string | null;
   source: { kind: string; name: string } | null;

@@ -24,11 +24,17 @@ class View {
     return feed.sections.agents?.find((one) => one.letter === letter);
   }
 
-  /** Wall seconds between a stamp and the moment that is shown. */
+  /** What the clock that stamps events shows, in milliseconds: that of a recording in virtual time is not the wall's,
+   * so of a file that is still written it is its newest event and the wall time since. */
+  get now(): number {
+    const head = this.sections.head;
+    if (this.isLive && !head?.file) return clock.now;
+    return (head?.newest_ms ?? 0) + (this.isLive ? (clock.since(head?.appended_ms) ?? 0) * 1000 : 0);
+  }
+
+  /** Seconds between a stamp and the moment that is shown. */
   since(milliseconds: number | null): number | null {
-    if (this.isLive) return clock.since(milliseconds);
-    const shown = this.sections.head?.newest_ms;
-    return milliseconds && shown ? Math.max(0, (shown - milliseconds) / 1000) : null;
+    return milliseconds ? Math.max(0, (this.now - milliseconds) / 1000) : null;
   }
 }
 
