@@ -44,6 +44,7 @@ class Archive:
     """Everything read so far, oldest first."""
 
     states: KeptStates
+    incidents: IncidentBooks
     positions: Positions = field(default_factory=Positions)
     """Of every message, and when each was recorded."""
     cycle_numbers: array[int] = field(default_factory=lambda: array("q"))
@@ -60,7 +61,6 @@ class Archive:
     some megabytes for an experiment of thousands of trials. A log that only goes on has no more of them."""
     learned: LearnedPlaces = field(default_factory=LearnedPlaces)
     """What tells of learned policies in every cycle."""
-    incidents: IncidentBooks = field(default_factory=IncidentBooks)
     outage: bool = False
 
     def add(self, page: Page, arrival: ReceivedMessage) -> None:

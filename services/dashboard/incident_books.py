@@ -1,4 +1,4 @@
-"""Incidents as the log is read, packed at intervals, so that those of any moment are near. Pure, of bounded size."""
+"""Incidents as the log is read, packed at intervals in a file, so that those of any moment are near."""
 
 from __future__ import annotations
 
@@ -9,21 +9,28 @@ from bisect import bisect_right
 
 from projections.incidents.book import IncidentBook
 from services.dashboard.arrival import ReceivedMessage
+from services.dashboard.scratch import NewScratch, Scratch
 
 EVERY_POSITIONS = 4_096
 """Positions between two packed books, at first."""
-MOST_BOOKS = 24
-"""Packed books; when there are more, every second one goes and the distance doubles."""
+MOST_BOOKS = 96
+"""Packed books; when there are more, every second one goes and the distance doubles. What goes stays in the file, which
+grows by half as much again each time that the log becomes twice as long.
+"""
 
 
 class IncidentBooks:
     """The book of the newest moment, and packed ones before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, new_file: NewScratch) -> None:
         self._seq, self._newest = 0, IncidentBook()
         self._every = EVERY_POSITIONS
+        self._tried_seq = 0
+        self._new_file = new_file
+        self._file: Scratch | None = None
         self._kept_seqs = array("q")
-        self._kept: list[bytes] = []
+        self._kept: list[tuple[int, int]] = []
+        """Where in the file each one is, and how many bytes it has."""
 
     def add(self, arrival: ReceivedMessage) -> None:
         """Take in one message."""
@@ -31,8 +38,9 @@ class IncidentBooks:
         if event is not None:
             self._newest.add(event)
         self._seq = arrival.seq
-        if self._seq >= (self._kept_seqs[-1] if self._kept_seqs else 0) + self._every:
+        if self._seq >= self._tried_seq + self._every:
             self._keep()
+            self._tried_seq = self._seq
 
     def seq_before(self, seq: int) -> int:
         """Return the position up to which the book tells that `before` gives."""
@@ -48,15 +56,22 @@ class IncidentBooks:
         if seq >= self._seq:
             return self._seq, self._newest.copy()
         place = bisect_right(self._kept_seqs, seq)
-        if not place:
+        if not place or self._file is None:
             return 0, IncidentBook()
-        book: IncidentBook = pickle.loads(zlib.decompress(self._kept[place - 1]))  # noqa: S301 - packed here
+        packed = self._file.read(*self._kept[place - 1])
+        book: IncidentBook = pickle.loads(zlib.decompress(packed))  # noqa: S301 - packed here
         return self._kept_seqs[place - 1], book
 
     def _keep(self) -> None:
         packed = zlib.compress(pickle.dumps(self._newest, pickle.HIGHEST_PROTOCOL), 1)
+        try:
+            self._file = self._file or self._new_file()
+            offset = self._file.size_bytes
+            self._file.append(packed)
+        except OSError:  # no room: this one is not kept
+            return
         self._kept_seqs.append(self._seq)
-        self._kept.append(packed)
+        self._kept.append((offset, len(packed)))
         if len(self._kept) > MOST_BOOKS:
             self._kept_seqs, self._kept = self._kept_seqs[1::2], self._kept[1::2]
             self._every *= 2

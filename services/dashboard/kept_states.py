@@ -15,12 +15,12 @@ import pickle
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from projections.cycle_record import CycleRecord
 from services.dashboard.page import Page
+from services.dashboard.scratch import NewScratch, Scratch
 
 EVERY_MESSAGES = (256, 4_096, 65_536)
 """Messages between two kept states, of each row."""
@@ -32,23 +32,10 @@ _Place = tuple[int, int]
 """Where something is in a file, and how many bytes it has."""
 
 
-class Scratch(Protocol):
-    """A file that only grows, as `bus.scratch_file` has one. Both ways of writing it raise OSError."""
-
-    size_bytes: int
-
-    def append(self, content: bytes) -> None:
-        """Write behind what is there, all or nothing."""
-
-    def read(self, offset: int, size: int) -> bytes:
-        """Return so many bytes from an offset on."""
-        ...
-
-
 class KeptStates:
     """Packed states of one log, in files that the argument makes."""
 
-    def __init__(self, new_file: Callable[[], Scratch]) -> None:
+    def __init__(self, new_file: NewScratch) -> None:
         nearest = min(EVERY_MESSAGES)
         # States that are far apart have few records in common, and what is shared must stay in memory to be known.
         self._rows = [_Row(every, new_file, shares=every == nearest) for every in EVERY_MESSAGES]
@@ -84,7 +71,7 @@ class KeptStates:
 class _Row:
     """The newest states of one distance, in two files: when the newer is half of what may be, the older goes."""
 
-    def __init__(self, every: int, new_file: Callable[[], Scratch], *, shares: bool) -> None:
+    def __init__(self, every: int, new_file: NewScratch, *, shares: bool) -> None:
         self.every = every
         self._shares = shares
         self.files: list[_StateFile] = []
@@ -94,12 +81,19 @@ class _Row:
     def add(self, page: Page) -> None:
         try:
             if self._full:
-                self.files = [*self.files[-1:], _StateFile(self._new_file(), self._shares)]
+                self._begin_file()
             self.files[-1].add(page)
             self._full = self.files[-1].size_bytes >= MOST_BYTES // 2
         except OSError:
             # No room, or no place for files at all: this state is not kept, and the next one begins a file.
             self._full = True
+
+    def _begin_file(self) -> None:
+        file = _StateFile(self._new_file(), self._shares)
+        self.files = self.files[-1:]
+        for older in self.files:
+            older.end()
+        self.files.append(file)
 
 
 class _StateFile:
@@ -157,6 +151,10 @@ class _StateFile:
         self._sizes.append(len(rest))
         if self._shares:
             self._newest = {cycle: (one, places[cycle]) for cycle, one in records.items()}
+
+    def end(self) -> None:
+        """Let go of what is only of use to write more."""
+        self._newest = {}
 
     def _read(self, place: _Place) -> Any:
         return pickle.loads(zlib.decompress(self._file.read(*place)))  # noqa: S301 - packed here

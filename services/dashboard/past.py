@@ -26,6 +26,7 @@ from services.dashboard.archive import Archive
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.decision_list import DecisionFilter, rows_of
+from services.dashboard.incident_books import IncidentBooks
 from services.dashboard.incident_reader import IncidentReader
 from services.dashboard.kept_states import KeptStates
 from services.dashboard.model_book import MODEL_SUBJECTS, ModelBook
@@ -345,7 +346,7 @@ class Past:
 
 
 def _new_archive() -> Archive:
-    return Archive(KeptStates(ScratchFile))
+    return Archive(KeptStates(ScratchFile), IncidentBooks(ScratchFile))
 
 
 def event_json(message: StoredMessage) -> Json:

@@ -15,6 +15,7 @@ from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
 from bus.errors import ConfigError
 from bus.item_errors import ItemErrors
+from bus.large_blocks import return_large_blocks
 from bus.port import Bus
 from schemas.identity import Origin
 from services.dashboard.access import check_access
@@ -67,6 +68,7 @@ async def run(
     """
     check_access(settings)
     sys.setswitchinterval(THREAD_SECONDS)
+    return_large_blocks()  # of which packing states and incidents makes many
     listening = listen(settings)
     hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file, appended_ms)
     served = settings.model_copy(update={"port": listening.getsockname()[1]})

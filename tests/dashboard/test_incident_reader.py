@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bus.recording import open_recording
+from bus.scratch_file import ScratchFile
 from services.dashboard import incident_books
 from services.dashboard.archive import Archive
+from services.dashboard.arrival import arrival_of
 from services.dashboard.incident_books import IncidentBooks
 from services.dashboard.incident_reader import IncidentReader
 from services.dashboard.turns import Turns
@@ -22,6 +26,28 @@ def recording() -> Path:
     return opening()
 
 
+def test_where_nothing_can_be_written_no_book_is_kept(
+    monkeypatch: pytest.MonkeyPatch, recording: Path
+) -> None:
+    """Each is tried once in a while, not with every message; what is newest is told all the same."""
+    monkeypatch.setattr(incident_books, "EVERY_POSITIONS", 200)
+    tried = list[None]()
+
+    def full() -> ScratchFile:
+        tried.append(None)
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    books, messages = IncidentBooks(full), list(open_recording(recording))
+    for message in messages:
+        books.add(arrival_of(message, placements=True))
+    middle, last = messages[len(messages) // 2].seq, messages[-1].seq
+
+    assert 1 < len(tried) <= last / 200
+    assert books.seq_before(middle) == 0
+    assert books.before(middle)[0] == 0
+    assert books.before(last)[1].incidents()
+
+
 @pytest.mark.parametrize("books", [1, 24])
 async def test_every_moment_is_answered_as_if_it_were_the_first(
     monkeypatch: pytest.MonkeyPatch, recording: Path, books: int
@@ -31,7 +57,7 @@ async def test_every_moment_is_answered_as_if_it_were_the_first(
     monkeypatch.setattr(incident_books, "MOST_BOOKS", books)
     async with reading(recording=recording) as hub:
         last, archive = hub.page.overview.seq, hub.past.archive
-        unread = replace(archive, incidents=IncidentBooks())
+        unread = replace(archive, incidents=IncidentBooks(ScratchFile))
 
         def reader(of: Archive) -> IncidentReader:
             return IncidentReader(hub.past._messages, lambda: of, Turns())

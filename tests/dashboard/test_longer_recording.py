@@ -11,6 +11,7 @@ from bus.scratch_file import ScratchFile
 from schemas.envelope import attributes_of
 from services.dashboard.archive import Archive
 from services.dashboard.arrival import arrival_of
+from services.dashboard.incident_books import IncidentBooks
 from services.dashboard.kept_states import KeptStates
 from services.dashboard.page import Page, evolve
 from tests.dashboard.test_past import RECORDING
@@ -20,7 +21,7 @@ def test_positions_times_cycles_and_ids_go_on() -> None:
     """Played three times, nothing comes twice, and the page reads all of it as one run."""
     recorded = list(open_recording(RECORDING))
     played = list(islice(played_on_end(RECORDING), 3 * len(recorded)))
-    page, archive = Page(), Archive(KeptStates(ScratchFile))
+    page, archive = Page(), Archive(KeptStates(ScratchFile), IncidentBooks(ScratchFile))
     for message in played:
         page = evolve(page, arrival := arrival_of(message))
         archive.add(page, arrival)
