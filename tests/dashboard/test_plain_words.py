@@ -11,6 +11,13 @@ from tests.dashboard.test_page import CHROMIUM
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 expect = playwright.expect
+ADD_A_LINE = """body => {
+    const line = document.createElement("p");
+    line.style.flex = "none";
+    body.insertBefore(line, body.lastElementChild);
+    for (let height = 0; body.scrollHeight - body.clientHeight < 16; height += 1) line.style.height = `${height}px`;
+}"""
+"""So much that half of the panel's last line is out of sight."""
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
@@ -86,3 +93,12 @@ def test_what_became_and_by_what_are_two_words(page: playwright.Page) -> None:  
     became = page.get_by_test_id("row-4").locator("td").nth(5)
 
     expect(became).to_have_text("refused by budget")
+
+
+def test_a_panel_says_that_its_last_line_is_out_of_sight(page: playwright.Page) -> None:  # noqa: F811
+    """One line of text is 18 px high; half of it at the panel's edge is cut off like any other."""
+    panel = page.get_by_test_id("rewards")
+    expect(panel.locator("button.more")).to_have_count(0)
+    panel.locator(".body").evaluate(ADD_A_LINE)
+
+    expect(panel.locator("button.more")).to_be_visible()
