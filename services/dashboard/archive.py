@@ -1,5 +1,5 @@
-"""The archive: what the page needs to show any moment of the log. Pure, and of bounded size but for four bytes per
-message and three numbers per cycle.
+"""The archive: what the page needs to show any moment of the log. Pure, and of bounded size but for two bytes per
+message and three numbers per minute and per cycle.
 
 States are kept every so many messages (`kept_states`); one in between is made from the nearest before it by the
 same reducer that makes the newest.

@@ -1,4 +1,4 @@
-"""Positions of messages in the log and when each was recorded, four bytes a message. Pure.
+"""Positions of messages in the log and when each was recorded, two bytes a message. Pure.
 
 Positions follow one another but where a log has a hole, and times are asked for to the millisecond: a stretch says
 where it begins, each message only how many milliseconds later it was recorded.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 
-_MOST_MS = 2**32 - 1
-"""Of a stretch, about 50 days: what an item of 32 bits holds."""
+_MOST_MS = 2**16 - 1
+"""Of a stretch, a little more than a minute: what an item of 16 bits holds. A stretch itself takes 24 bytes."""
 
 
 class Positions:
@@ -23,7 +23,7 @@ class Positions:
         """the position of that one in the log,"""
         self._begins_ms = array("q")
         """and when it was recorded."""
-        self._later_ms = array("I")
+        self._later_ms = array("H")
 
     def __len__(self) -> int:
         """Return how many messages there are."""

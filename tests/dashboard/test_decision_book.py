@@ -182,10 +182,11 @@ def test_tallies_add_up() -> None:
     assert both.counts["agent", "safety"] == both.acted > 0
 
 
-def test_positions_are_those_of_plain_lists() -> None:
-    """With holes, a clock that goes back, and stretches longer than 32 bits of milliseconds."""
+@pytest.mark.parametrize("apart_ms", [700, 10_000, 65_536])
+def test_positions_are_those_of_plain_lists(apart_ms: int) -> None:
+    """With holes, a clock that goes back, and stretches longer than 16 bits of milliseconds."""
     seqs = [*range(5, 25), *range(40, 60), 61, 70, *range(71, 90)]
-    times = [1_700_000_000_000 + 700 * place for place in range(len(seqs))]
+    times = [1_700_000_000_000 + apart_ms * place for place in range(len(seqs))]
     times[30:] = [time + 2**33 for time in times[30:]]
     positions = Positions()
     for seq, time in zip(seqs, times, strict=True):
