@@ -44,6 +44,10 @@ class DecisionEntry:
     lost: Mapping[str, tuple[str, str]] = field(default_factory=lambda: NOTHING_LOST)
     """By agent that wanted something and did not get it: the rule, and the agent that won."""
 
+    def rails_by(self, seq: int) -> list[str]:
+        """Return the guard rails that had refused it by a position."""
+        return [rail for at, rail in self.rails if at <= seq]
+
     def told(self, name: str) -> Any:
         """Return one value of the decision's row."""
         return self.values[_PLACE[name]]

@@ -106,7 +106,7 @@ def _row(entry: DecisionEntry, seq: int) -> Json:
         "lost": dict(entry.lost),
         "became": entry.became_by(seq),
         "reward": rewards[-1] if rewards else None,
-        "rails": [rail for at, rail in entry.rails if at <= seq],
+        "rails": entry.rails_by(seq),
         "count": 1,
         "first": entry.told("cycle"),
     }
@@ -130,7 +130,7 @@ def _fits(entry: DecisionEntry, asked: DecisionFilter, begin_seconds: float) -> 
     exact = ((asked.agent, entry.agent), (asked.kind, entry.kind), (asked.rule, entry.told("rule")))
     if any(wanted and wanted != value for wanted, value in exact):
         return False
-    if asked.rail and not any(rail == asked.rail and at <= seq for at, rail in entry.rails):
+    if asked.rail and asked.rail not in entry.rails_by(seq):
         return False
     if asked.became and asked.became not in entry.became_by(seq).split(", "):
         return False

@@ -123,6 +123,7 @@ def decisions_about(entries: Iterable[DecisionEntry], name: str, until_seq: int)
         entry.row
         | {
             "became": [text for at, text in entry.became if at <= until_seq][-1:],
+            "rails": entry.rails_by(until_seq),
             "aim": next(aim for aim in _aims(entry) if aim.split(" ")[0] == name),
         }
         for entry in entries

@@ -147,7 +147,14 @@ def test_targets_are_found_in_packed_decisions(books: tuple[DecisionBook, Decisi
         assert workload_rows(None, whole.newest_first(moment)) == workload_rows(
             None, packed.newest_first(moment)
         )
-    assert decisions_about(packed.newest_first(10_000), "shop/Deployment/web", 10_000)
+    about = [
+        decisions_about(packed.newest_first(10_000), name, 10_000)
+        for name in ("node-1", "shop/Deployment/web")
+    ]
+    assert all(about)
+    assert {("executed",), ("refused, late", "cooldown")} == {
+        (*one["became"], *one["rails"]) for one in chain.from_iterable(about)
+    }
 
 
 def test_blocks_without_what_is_asked_for_stay_packed(

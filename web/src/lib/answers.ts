@@ -40,7 +40,7 @@ export interface Decided {
 export interface LogRow { seq: number; ms: number; subject: string; cycle: number | null; text: string; bytes: number }
 export interface Found { rows: LogRow[]; searched_to: number; first_seq: number; more: boolean }
 
-export interface DecidedAbout { cycle: number; seq: number; label: string; aim: string; became: string[]; cluster_time_seconds: number }
+export interface DecidedAbout { cycle: number; seq: number; label: string; aim: string; became: string[]; rails: string[]; cluster_time_seconds: number }
 export interface ReactedTo { kind: string; object: string; time_seconds: number; lag_seconds: number | null; text: string; seq: number }
 export interface PodRow { ids: string; phase: string; pending_class: string | null; restarts: number }
 export interface Rail { rail: string; about: string; used: number | null; limit: number; unit: string; left_seconds: number | null; holds: boolean }
