@@ -22,10 +22,10 @@ from projections.cycle_record import CycleRecord
 from services.dashboard.page import Page
 from services.dashboard.scratch import NewScratch, Scratch
 
-EVERY_MESSAGES = (256, 4_096, 65_536)
+EVERY_MESSAGES = (128, 4_096, 65_536)
 """Messages between two kept states, of each row."""
 MOST_BYTES = 128 * 1024**2
-"""Of one row on disk. A day of 100 nodes takes 20 MB of the first row."""
+"""Of one row on disk. A day of 100 nodes takes 33 MB of the first row."""
 _LEVEL = 1
 
 _Place = tuple[int, int]
