@@ -2,12 +2,13 @@
 # PYTHON picks the interpreter (3.11 or newer); ARGS goes to `foresail up`.
 PYTHON ?= python3
 ARGS ?= --config examples/first-run.toml
-# Many tests wait for real processes, so five workers keep two cores busy.
+# Many tests wait for real processes, so five workers keep two cores busy. One that dies ends the run and names its test:
+# a worker in its place would begin with that test again.
 WORKERS ?= 5
 PYTEST_ARGS ?=
 
 BIN := .venv/bin
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 20
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations 20
 # Every test run starts hundreds of processes: bytecode is kept, in one folder that leaves with .venv.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode

@@ -32,7 +32,9 @@ def pids(cli: Any) -> dict[str, int]:
 
 def replaced(cli: Any, wait_until: Callable[..., Any], name: str, number: int) -> None:
     """Send a process a signal, and wait until another one runs and the stack decides again."""
-    gone, before = pids(cli)[name], cli.newest_decided_cycle()
+    # A signal to 0, which stands for a process between two starts, would reach this test's own group.
+    gone = wait_until(lambda: pids(cli).get(name), f"{name} runs")
+    before = cli.newest_decided_cycle()
     os.kill(gone, number)
     wait_until(lambda: pids(cli).get(name) not in {0, None, gone}, f"{name} is replaced")
     wait_until(lambda: cli.newest_decided_cycle() > before + 2, "the stack decides again")
