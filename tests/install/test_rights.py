@@ -33,6 +33,7 @@ from services.rights.reviews import missing_rights, require_rights
 from tests.builders import make_action, make_control, stamp_event
 from tests.executor.plant import Plant, on
 from tests.install.conftest import GRANTS, POOL, Installed, without
+from tests.patience import HANGS_SECONDS
 
 pytestmark = [pytest.mark.twin, pytest.mark.slow]
 SHOP = "/api/v1/namespaces/shop"
@@ -201,8 +202,12 @@ async def test_the_collector_needs_every_right_and_no_more(installed: Installed)
         await read_one_list(transport, each, 0.0) for each in (*WATCHED, NODE_METRICS, POD_METRICS)
     ]
     followed = {source.path: source.kind for source in WATCHED}
-    async with FollowedLists(transport, SystemClock(), Random(1), followed).running():
-        await asyncio.sleep(1.0)
+    async with (
+        FollowedLists(transport, SystemClock(), Random(1), followed).running(),
+        asyncio.timeout(HANGS_SECONDS),
+    ):
+        while keys("collector") - {one[:3] for one in installed.asked_by("collector")}:
+            await asyncio.sleep(0.1)
     await transport.close()
 
     assert all(read.source.ok for read in reads)

@@ -102,9 +102,8 @@ async def test_a_study_finds_what_is_better_and_goes_on(tmp_path: Path) -> None:
     second = await searched(tmp_path, told, constraints=["served >= baseline.served"], trials=8)
 
     assert (first.completed, second.completed, second.failed) == (6, 8, 0)
-    assert [(one.trial, one.run_trial, one.state) for one in told] == [
-        (6, 1, "complete"), (7, 2, "complete"),
-    ]  # fmt: skip
+    assert [(one.run_trial, one.state) for one in told] == [(1, "complete"), (2, "complete")]
+    assert {one.trial for one in told} == {6, 7}  # two run at a time, and either may end first
     (best,) = second.best
     assert best.values[0] > -36.0
     assert best.parameters["x"] <= 9.0
