@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,14 +37,23 @@ def opened_recording(file: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "foresail", "dashboard", str(file)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    address = process.stdout.readline().split()[1]
-    with httpx.Client(transport=httpx.HTTPTransport(retries=9), base_url=address) as http:
-        while http.get("/healthz").json()["state"] != "live":
-            continue
-    yield address
-    process.send_signal(signal.SIGINT)
-    assert process.wait(HANGS_SECONDS) == ExitCode.INTERRUPTED
-    process.stdout.close()
+    try:
+        address = process.stdout.readline().split()[1]
+        _wait_until_read(address)
+        yield address
+    finally:
+        process.send_signal(signal.SIGINT)
+        code = process.wait(HANGS_SECONDS)
+        process.stdout.close()
+    assert code == ExitCode.INTERRUPTED
+
+
+def _wait_until_read(address: str) -> None:
+    transport, end = httpx.HTTPTransport(retries=9), time.monotonic() + HANGS_SECONDS
+    with httpx.Client(transport=transport, base_url=address, timeout=HANGS_SECONDS) as http:
+        while (state := http.get("/healthz").json()["state"]) != "live":
+            assert time.monotonic() < end, state
+            time.sleep(0.02)
 
 
 def test_a_recording_opens_whole(url: str) -> None:

@@ -29,7 +29,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE_MILLISECONDS = 900_000.0
+PATIENCE_MILLISECONDS = 1_000.0 * HANGS_SECONDS
 """A machine that builds container images beside this stood still for half a minute."""
 TOO_WIDE = """() => [...document.querySelectorAll("main .panel .body")]
     .filter(body => body.scrollWidth > body.clientWidth)
