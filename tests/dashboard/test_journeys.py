@@ -206,6 +206,31 @@ def test_a_recording_that_was_opened_while_it_was_read_can_be_scrubbed_to_its_en
     page.reload()
     expect(slider).to_have_attribute("aria-valuemax", "999")
     expect(slider).to_have_attribute("aria-valuemax", whole)
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_an_outline_that_is_under_way_is_not_asked_for_again(page: playwright.Page) -> None:
+    """A server that is busy for a while answers once, and each mark comes once."""
+    slider = page.get_by_role("slider", name="Moment of the log")
+    expect(slider).to_have_attribute("aria-valuemax", re.compile(r"\d{4,}"))
+    held: list[playwright.Route] = []
+
+    def hold(route: playwright.Route) -> None:
+        held.append(route)
+
+    page.clock.install()
+    page.route("**/api/outline?after=0", hold)
+    page.reload()
+    page.get_by_test_id("action").wait_for()
+    page.clock.run_for(20_000)
+    page.evaluate(
+        "fetch('/healthz').then(answer => answer.status)"
+    )  # comes after what was asked for before
+
+    assert len(held) == 1
+    held[0].continue_()
+    expect(slider).to_have_attribute("aria-valuemax", re.compile(r"\d{4,}"))
+    page.unroute_all(behavior="ignoreErrors")
 
 
 @pytest.mark.parametrize("address", PAGES)

@@ -44,12 +44,18 @@ async def reading(
     bus = RecordingBus(recording)
     hub = Hub(settings, bus, SystemClock(), origin_of(bus), file=file)
     following = asyncio.create_task(hub.follow())
-    last = (await bus.info()).last_seq
-    while hub.page.overview.seq < last:
-        await asyncio.sleep(0)
+    await followed_to((await bus.info()).last_seq, hub, following)
     await hub.remember()
     yield hub
     following.cancel()
+
+
+async def followed_to(seq: int, hub: Hub, following: asyncio.Task[None]) -> None:
+    """Wait until a hub has applied a message; fail as it failed."""
+    while hub.page.overview.seq < seq:
+        await asyncio.sleep(0)
+        if following.done():
+            following.result()
 
 
 def asking(hub: Hub) -> httpx.AsyncClient:
@@ -95,8 +101,7 @@ async def test_a_recording_says_how_far_it_is_read() -> None:
     hub = Hub(SETTINGS, bus, SystemClock(), origin_of(bus), listen, file="v2.fslog")
     following = asyncio.create_task(hub.follow())
     last = (await bus.info()).last_seq
-    while hub.page.overview.seq < last:
-        await asyncio.sleep(0)
+    await followed_to(last, hub, following)
     following.cancel()
 
     assert told == [last] * (len(told) - 1) + [None]

@@ -48,6 +48,9 @@ async def running(
             hub._rendered.page.overview.seq < filled_log.log.last_seq or not hub._rendered.version
         ):
             await asyncio.sleep(0.001)
+            for task in tasks:
+                if task.done():
+                    task.result()
         yield hub
     finally:
         hub.close()

@@ -26,6 +26,7 @@ class Moment {
   #next = "";
   #clock = 0;
   #wanted = 0;
+  #outlineAsked = false;
   /** The newest event when incidents were asked for. */
   #incidentsTo = 0;
 
@@ -122,12 +123,16 @@ class Moment {
     this.#busy = false;
   }
 
+  /** Ask for the outline behind what is known of it; one answer at a time, since its marks are added. */
   async #readOutline(): Promise<void> {
+    if (this.#outlineAsked) return;
+    this.#outlineAsked = true;
     const known = this.outline;
     const after = known ? known.last_seq : 0;
     const answer = await ask(`/api/outline?after=${after}`);
-    if (!answer?.ok) return;
-    const read = (await answer.json()) as Outline;
+    const read = answer?.ok ? ((await answer.json().catch(() => null)) as Outline | null) : null;
+    this.#outlineAsked = false;
+    if (!read) return;
     const goesOn = known !== null && known.first_seq === read.first_seq && known.whole === read.whole;
     if (read.whole && !known?.whole) void this.#readIncidents();
     if (goesOn || after === 0) this.outline = { ...read, marks: [...(goesOn ? known.marks : []), ...read.marks].slice(-MOST_MARKS) };
