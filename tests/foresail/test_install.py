@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from deploy.install import Steps, bar_text
 from tests.architecture.source_tree import ROOT
 from tests.patience import HANGS_SECONDS
+from tests.terminal import pseudo_terminal
 
 FAKE_PIP = """
 import sys, time
@@ -32,21 +32,13 @@ def install(folder: Path, lock: str, *, terminal: bool) -> tuple[int, str]:
     (folder / "pip" / "__init__.py").touch()
     (folder / "pip" / "__main__.py").write_text(FAKE_PIP)
     (folder / lock).write_text("one==1.0 --hash=sha256:0\ntwo==1.0 --hash=sha256:0\n")
-    ours, theirs = pty.openpty()
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "deploy" / "install.py"), str(folder / lock)],
-        env={**os.environ, "PYTHONPATH": str(folder)}, stdout=subprocess.DEVNULL, check=False,
-        stderr=theirs if terminal else subprocess.PIPE, timeout=HANGS_SECONDS,
-    )  # fmt: skip
-    os.close(theirs)
-    seen = b"" if done.stderr is None else done.stderr
-    with os.fdopen(ours, "rb", buffering=0) as screen:
-        try:
-            while chunk := screen.read(65_536):
-                seen += chunk
-        except OSError:  # the other side is closed and everything is read
-            pass
-    return done.returncode, seen.decode()
+    with pseudo_terminal() as (stderr, got):
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "deploy" / "install.py"), str(folder / lock)],
+            env={**os.environ, "PYTHONPATH": str(folder)}, stdout=subprocess.DEVNULL, check=False,
+            stderr=stderr if terminal else subprocess.PIPE, timeout=HANGS_SECONDS,
+        )  # fmt: skip
+    return done.returncode, (done.stderr or b"".join(got)).decode()
 
 
 def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from foresail.__main__ import main
 from lab.forecast.progress import in_steps, within
 from tests.architecture.source_tree import ROOT
 from tests.patience import HANGS_SECONDS
+from tests.terminal import pseudo_terminal
 
 GOLDEN = ROOT / "tests" / "golden" / "v1.fslog"
 RUN = ("up", "--virtual-time", "--for", "60s", "--nodes", "5", "--workload", "openb")
@@ -26,22 +25,14 @@ RUN = ("up", "--virtual-time", "--for", "60s", "--nodes", "5", "--workload", "op
 
 def on_terminal(folder: Path, *arguments: str) -> tuple[str, str]:
     """Run a command whose stderr is a terminal; return its output and what the terminal got."""
-    ours, theirs = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}
-    done = subprocess.run(
-        [sys.executable, "-m", "foresail", *arguments],
-        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True,
-        timeout=HANGS_SECONDS,
-    )  # fmt: skip
-    os.close(theirs)
-    seen = b""
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
-        try:
-            while chunk := terminal.read(65_536):
-                seen += chunk
-        except OSError:  # the other side is closed and everything is read
-            pass
-    return done.stdout, seen.decode(errors="replace")
+    with pseudo_terminal() as (stderr, seen):
+        done = subprocess.run(
+            [sys.executable, "-m", "foresail", *arguments],
+            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True, check=True,
+            timeout=HANGS_SECONDS,
+        )  # fmt: skip
+    return done.stdout, b"".join(seen).decode(errors="replace")
 
 
 @pytest.mark.slow
@@ -78,24 +69,15 @@ READERS = {
 @contextmanager
 def terminal_as_stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     """Make this process' stderr a terminal inside the block; give what it got, complete after the block."""
-    ours, theirs = pty.openpty()
-    got: list[bytes] = []
-
-    def read() -> None:
-        with os.fdopen(ours, "rb", buffering=0) as terminal, suppress(OSError):
-            while chunk := terminal.read(65_536):
-                got.append(chunk)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    try:
-        with os.fdopen(theirs, "w") as stderr, monkeypatch.context() as patched:
-            patched.setattr(sys, "stderr", stderr)
-            patched.setenv("TERM", "xterm")
-            patched.setenv("COLUMNS", "100")
-            yield got
-    finally:
-        reader.join()
+    with (
+        pseudo_terminal() as (descriptor, got),
+        os.fdopen(descriptor, "w", closefd=False) as stderr,
+        monkeypatch.context() as patched,
+    ):
+        patched.setattr(sys, "stderr", stderr)
+        patched.setenv("TERM", "xterm")
+        patched.setenv("COLUMNS", "100")
+        yield got
 
 
 @pytest.mark.slow
