@@ -6,14 +6,13 @@ it, so that one without what is asked for need not be unpacked, and that countin
 
 from __future__ import annotations
 
-import pickle
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
 from services.dashboard.decision_entry import DecisionEntry, Tally
+from services.dashboard.packing import packed, unpacked
 
 MOST_DECISIONS = 50_000
 """Decisions that are listed, the newest ones."""
@@ -21,7 +20,7 @@ UNPACKED = 1_024
 """Newest decisions that may still change: more than the cycles whose outcomes the page's state knows
 (`CycleRecords.limit`)."""
 IN_BLOCK = 256
-_LEVEL = 6
+_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class _Block:
     packed: bytes
 
     def entries(self) -> list[DecisionEntry]:
-        entries: list[DecisionEntry] = pickle.loads(zlib.decompress(self.packed))  # noqa: S301 - packed here
+        entries: list[DecisionEntry] = unpacked(self.packed)
         return entries
 
 
@@ -44,7 +43,7 @@ def _block_of(entries: list[DecisionEntry]) -> _Block:
         min(entry.seq for entry in entries),
         settled,
         Tally.of(entries, settled),
-        zlib.compress(pickle.dumps(entries, pickle.HIGHEST_PROTOCOL), _LEVEL),
+        packed(entries, _LEVEL),
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
-import zlib
 from array import array
 from bisect import bisect_right
 
 from projections.incidents.book import IncidentBook
 from services.dashboard.arrival import ReceivedMessage
+from services.dashboard.packing import packed, unpacked
 from services.dashboard.scratch import NewScratch, Scratch
 
 EVERY_POSITIONS = 4_096
@@ -58,20 +57,19 @@ class IncidentBooks:
         place = bisect_right(self._kept_seqs, seq)
         if not place or self._file is None:
             return 0, IncidentBook()
-        packed = self._file.read(*self._kept[place - 1])
-        book: IncidentBook = pickle.loads(zlib.decompress(packed))  # noqa: S301 - packed here
+        book: IncidentBook = unpacked(self._file.read(*self._kept[place - 1]))
         return self._kept_seqs[place - 1], book
 
     def _keep(self) -> None:
-        packed = zlib.compress(pickle.dumps(self._newest, pickle.HIGHEST_PROTOCOL), 1)
+        content = packed(self._newest)
         try:
             self._file = self._file or self._new_file()
             offset = self._file.size_bytes
-            self._file.append(packed)
+            self._file.append(content)
         except OSError:  # no room: this one is not kept
             return
         self._kept_seqs.append(self._seq)
-        self._kept.append((offset, len(packed)))
+        self._kept.append((offset, len(content)))
         if len(self._kept) > MOST_BOOKS:
             self._kept_seqs, self._kept = self._kept_seqs[1::2], self._kept[1::2]
             self._every *= 2
